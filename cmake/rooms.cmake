@@ -120,6 +120,9 @@ macro(busbar_global_flags)
   set(CMAKE_CXX_VISIBILITY_PRESET hidden)
   set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
   add_compile_options(-fno-semantic-interposition)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # collects garbage less often: a tenth less time, a tenth more memory
+    add_compile_options(--param=ggc-min-expand=300)
+  endif()
   if(BUSBAR_DCHECKS)
     add_compile_options(-UNDEBUG -D_GLIBCXX_ASSERTIONS)  # of containers and spans, too: indices in range, optionals full
   endif()
@@ -132,7 +135,7 @@ macro(busbar_global_flags)
   endif()
 endmacro()
 
-# Every header compiles alone: sources that include nothing but headers, in an order that shows it.
+# Every header compiles alone: sources that include nothing but headers, in an order that shows it. tools/check_all builds it.
 function(busbar_header_check)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/busbar/*.h)
   list(LENGTH headers count)
