@@ -81,6 +81,22 @@ TEST(Bill, SumsEqualTheirLines) {
   EXPECT_LT(sums.network.high, sums.all.high);
 }
 
+TEST(Bill, WhatAServerContainsIsInItsPriceAndItsPower) {
+  const Bill bill = bill_for("dgx-h100:64");
+  const BillLine& server = line_of(bill, "dgx-h100");
+  double inside_w = 0;
+  for (const BillLine& line : bill.lines) {
+    const bool inside = line.group == BillGroup::kGpu || line.group == BillGroup::kNic;
+    EXPECT_EQ(line.power_in.empty(), !inside) << line.part;
+    if (inside) EXPECT_FALSE(line.price_in.empty()) << line.part;
+    if (inside || line.group == BillGroup::kServer) inside_w += line.power_in.empty() ? *line.each.power_w * 64 : 0;
+  }
+  EXPECT_DOUBLE_EQ(inside_w, 64 * *server.each.power_w);
+  const Bill bare = bill_for("h20-8:2");  // a server without a price and a power
+  EXPECT_TRUE(line_of(bare, "h20-sxm").price_in.empty());
+  EXPECT_TRUE(line_of(bare, "h20-sxm").power_in.empty());
+}
+
 TEST(Bill, WhatHasNoPriceIsNamedAndLeftOut) {
   const BillSums sums = sums_of(bill_for("h20-8:2"));
   EXPECT_THAT(sums.unpriced, ElementsAre("2 x h20-8", "16 x h20-sxm"));

@@ -133,6 +133,7 @@ TEST_F(Host, TellsDistancesOfPciDevicesAsNvidiaSmiDoes) {
   const std::vector<PciDevice> all = pci_devices(files());
   ASSERT_EQ(all.size(), 7u);
   EXPECT_EQ(all[0].role, PciRole::kGpu);
+  EXPECT_THAT(text(), testing::HasSubstr("host GPUs: 1\n"));
   std::vector<std::string> found;
   for (const PciDevice& d : all) found.emplace_back(distance_of(all[0], d));
   EXPECT_THAT(found, testing::ElementsAre("PIX", "PIX", "PXB", "PHB", "NODE", "SYS", ""));

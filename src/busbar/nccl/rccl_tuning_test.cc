@@ -79,6 +79,38 @@ TEST(RcclTuning, SizesPrescribeTheProtocolBetweenNodes) {
   EXPECT_EQ(protocol(amd_library(2, "gfx942", named), 1024), NcclProtocol::kSimple) << "not against NCCL_PROTO";
 }
 
+/// RCCL, src/rccl_wrap.cc and tuning: the last size of each protocol in bytes per rank (all-reduce: in all).
+TEST(RcclTuning, EachOperationHasItsSizesBetweenNodes) {
+  using enum NcclProtocol;
+  using collectives::Collective;
+  const struct {
+    const char* target;
+    Collective op;
+    std::uint64_t last;  ///< of the protocol
+    NcclProtocol protocol, next;
+  } rows[] = {
+      {"gfx942", Collective::kReduce, 4 << 10, kLl, kLl128},
+      {"gfx942", Collective::kReduce, 16 << 20, kLl128, kSimple},
+      {"gfx942", Collective::kBroadcast, 8 << 10, kLl, kLl128},
+      {"gfx942", Collective::kBroadcast, 32 << 20, kLl128, kSimple},
+      {"gfx942", Collective::kAllGather, 96 << 10, kLl, kLl128},
+      {"gfx942", Collective::kAllGather, 5'046'272, kLl128, kSimple},
+      {"gfx942", Collective::kReduceScatter, 3'211'264, kLl128, kSimple},
+      {"gfx950", Collective::kAllReduce, 256 << 10, kLl, kLl128},
+      {"gfx950", Collective::kAllReduce, 70'640'910, kLl128, kSimple},
+      {"gfx950", Collective::kReduce, 16'383, kLl, kLl128},
+      {"gfx950", Collective::kBroadcast, 2 << 10, kLl, kLl128},
+  };
+  for (const auto& r : rows) {
+    const AmdLibrary two = amd_library(2, r.target);
+    const std::uint64_t ranks = r.op == Collective::kAllReduce ? 1 : 16;
+    EXPECT_EQ(two.choice(r.op, r.last * ranks).protocol, r.protocol)
+        << r.target << " " << collectives::name_of(r.op) << " " << r.last;
+    EXPECT_EQ(two.choice(r.op, (r.last + 1) * ranks).protocol, r.next)
+        << r.target << " " << collectives::name_of(r.op) << " " << r.last;
+  }
+}
+
 TEST(RcclTuning, SmallAllGathersAreSentDirectly) {
   const AmdLibrary one = amd_library(1);
   EXPECT_EQ(one.choice(collectives::Collective::kAllGather, 4 * kMebi).algorithm, NcclAlgorithm::kPointToPoint);

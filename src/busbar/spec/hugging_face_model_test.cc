@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string>
 
 #include "busbar/spec/catalog.h"
 #include "busbar/spec/model_file.h"
@@ -296,6 +298,21 @@ TEST(HuggingFaceModel, WhatIsTakenForGrantedIsSaid) {
   EXPECT_NE(m.notes[0].find("'own' is not known: read as a Llama"), std::string::npos);
   EXPECT_NE(m.notes[1].find("my_key"), std::string::npos);
   EXPECT_NE(m.notes[2].find("bos_token_id"), std::string::npos);
+}
+
+// transformers 4.57, nemotron_h: layers_block_type spells the letters of hybrid_override_pattern.
+TEST(HuggingFaceModel, KindsOfLayersMayBeLettersOrWords) {
+  std::ifstream file("tests/fixtures/hf-config/nvidia--Nemotron-H-56B-Base-8K.json");
+  std::string letters((std::istreambuf_iterator<char>(file)), {});
+  const std::string key = "\"hybrid_override_pattern\":\"";
+  const std::size_t at = letters.find(key), first = at + key.size(), end = letters.find('"', first);
+  std::string words;
+  for (std::size_t i = first; i < end; ++i)
+    words += std::string(words.empty() ? "" : ",") + (letters[i] == 'M'   ? "\"mamba\""
+                                                      : letters[i] == '*' ? "\"attention\""
+                                                                          : "\"mlp\"");
+  const std::string spelt = letters.substr(0, at) + "\"layers_block_type\":[" + words + "]" + letters.substr(end + 1);
+  EXPECT_EQ(model_text(read_config(spelt).value()), model_text(read_config(letters).value()));
 }
 
 /// The parameters that a row of tests/fixtures/hf-config/totals.tsv counts.
