@@ -60,6 +60,7 @@ constexpr ForeignFlag kForeign[] = {
     // 0.88 to 0.96 of the exchanges of published pairs of runs with and without it:
     // catalog/frameworks/megatron-bridge.yaml
     {kMegatron, "overlap-moe-expert-parallel-comm", "--set", "", "layout.overlap.ep=0.9"},
+    {kMegatron, "moe-shared-expert-overlap", "--set", "", "layout.overlap.shared_experts=true"},
     {kMegatron, "moe-expert-capacity-factor", "--set", "*", "layout.expert_capacity=*"},
     {kMegatron, "num-layers", "--set", "*", "model.layers=*"},
     {kMegatron, "hidden-size", "--set", "*", "model.hidden=*"},

@@ -69,6 +69,7 @@ std::string megatron_settings(const workload::ModelSpec& model, const workload::
       {std::string("context=") + workload::name_of(l.context),
        l.cp > 1 && l.context != workload::ContextParallel::kRing},
       {std::string("expert_exchange=") + workload::name_of(l.experts.exchange), experts},
+      {"overlap.shared_experts=true", experts && l.overlap.shared_experts},
       {"gradient_bytes=2", l.exchange.gradient_bytes == 2},
       {"parameter_bytes=1", l.exchange.parameter_bytes == 1},
       {"attention=unfused", l.attention == workload::AttentionKernel::kUnfused},
@@ -225,6 +226,7 @@ ProgramFlags bridge_flags(const workload::ModelSpec& model, const workload::Layo
     add("model.expert_tensor_parallel_size", l.expert_tensor());
     add("model.moe_token_dispatcher_type",
         l.experts.exchange == workload::ExpertExchange::kAllToAll ? "alltoall" : "flex");
+    add("model.moe_shared_expert_overlap", l.overlap.shared_experts);
   }
   add("train.micro_batch_size", l.batch.micro);
   add("train.global_batch_size", l.batch.global);

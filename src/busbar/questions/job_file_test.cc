@@ -212,7 +212,7 @@ constexpr const char* kBridgeJob =
     "  gated_linear_unit: true\n  num_layers: 4\n  hidden_size: 512\n  ffn_hidden_size: 1024\n"
     "  num_attention_heads: 8\n  num_query_groups: 2\n  vocab_size: 1000\n  should_pad_vocab: false\n"
     "  num_moe_experts: 8\n  moe_router_topk: 2\n  moe_ffn_hidden_size: 256\n  moe_layer_freq: [0, 1, 1, 1]\n"
-    "  moe_token_dispatcher_type: flex\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: 1\n"
+    "  moe_token_dispatcher_type: flex\n  moe_shared_expert_overlap: true\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: 1\n"
     "  tensor_model_parallel_size: 2\n  sequence_parallel: true\n  share_embeddings_and_output_weights: false\n"
     "  recompute_granularity: selective\n  recompute_modules:\n  - layernorm\n  - moe_act\n"
     "train:\n  micro_batch_size: 2\n  global_batch_size: 64\n";
@@ -221,6 +221,7 @@ constexpr const char* kBridgeJobOfMegatron =
     " --global-batch-size 64 --swiglu --num-layers 4 --hidden-size 512 --ffn-hidden-size 1024 --num-attention-heads 8"
     " --group-query-attention --num-query-groups 2 --vocab-size 1000 --make-vocab-size-divisible-by 1 --num-experts 8"
     " --moe-router-topk 2 --moe-ffn-hidden-size 256 --moe-layer-freq [0]*1+[1]*3 --moe-token-dispatcher-type flex"
+    " --moe-shared-expert-overlap"
     " --expert-model-parallel-size 4 --expert-tensor-parallel-size 1 --tensor-model-parallel-size 2"
     " --sequence-parallel --untie-embeddings-and-output-weights --recompute-granularity selective"
     " --recompute-modules layernorm moe_act --use-distributed-optimizer --overlap-grad-reduce --tp-comm-overlap";
@@ -229,6 +230,7 @@ TEST(JobFile, AConfigurationOfMegatronBridgeIsThatOfTheFlagsItBecomes) {
   const JobFile bridge = read_job_text(kBridgeJob).value(), megatron = read_job_text(kBridgeJobOfMegatron).value();
   EXPECT_EQ(bridge.set, megatron.set);
   EXPECT_EQ(bridge.model, megatron.model);
+  EXPECT_TRUE(sets(megatron, "layout.overlap.shared_experts=true"));
   EXPECT_TRUE(bridge.program.starts_with("Megatron-Bridge"));
   EXPECT_TRUE(bridge.unknown.empty());
 }

@@ -111,7 +111,6 @@ bool megatron_harmless(const std::string& name) {
                                          "moe-router-pre-softmax",
                                          "moe-router-score-function",
                                          "moe-router-topk-scaling-factor",
-                                         "moe-shared-expert-overlap",
                                          "moe-token-drop-policy",
                                          "moe-token-dropping",
                                          "moe-use-legacy-grouped-gemm",
