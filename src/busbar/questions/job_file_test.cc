@@ -212,7 +212,8 @@ constexpr const char* kBridgeJob =
     "  gated_linear_unit: true\n  num_layers: 4\n  hidden_size: 512\n  ffn_hidden_size: 1024\n"
     "  num_attention_heads: 8\n  num_query_groups: 2\n  vocab_size: 1000\n  should_pad_vocab: false\n"
     "  num_moe_experts: 8\n  moe_router_topk: 2\n  moe_ffn_hidden_size: 256\n  moe_layer_freq: [0, 1, 1, 1]\n"
-    "  moe_token_dispatcher_type: flex\n  moe_shared_expert_overlap: true\n  expert_model_parallel_size: 4\n  expert_tensor_parallel_size: 1\n"
+    "  moe_token_dispatcher_type: flex\n  moe_shared_expert_overlap: true\n  expert_model_parallel_size: 4\n  "
+    "expert_tensor_parallel_size: 1\n"
     "  tensor_model_parallel_size: 2\n  sequence_parallel: true\n  share_embeddings_and_output_weights: false\n"
     "  recompute_granularity: selective\n  recompute_modules:\n  - layernorm\n  - moe_act\n"
     "train:\n  micro_batch_size: 2\n  global_batch_size: 64\n";
