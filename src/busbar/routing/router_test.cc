@@ -269,6 +269,28 @@ TEST(Router, SaysWhichPairIsCutOff) {
   EXPECT_NE(s.error().message.find("node0.gpu0"), std::string::npos);
 }
 
+TEST(Router, SaysHowFarApartGpusAreThatNoGpuBetweenThemJoins) {
+  topology::NodeTemplate chain;
+  for (std::uint32_t g = 0; g < 4; ++g) {
+    chain.devices.push_back(topology::test_device(topology::DeviceKind::kGpu, "gpu" + std::to_string(g)));
+    if (g > 0) chain.links.push_back({g - 1, g, link(topology::LinkKind::kNvlink, 75, 500)});
+  }
+  topology::TopologyBuilder b;
+  b.add_block(b.add_template(chain));
+  const topology::Topology t = std::move(b).seal();
+  const Router r(t, topology::RoutingPolicy::kStatic);
+  const auto gpus = t.gpus();
+  constexpr auto kNoNic = kNone<topology::DeviceId>;
+  std::vector<LinkShare> path;
+  EXPECT_TRUE(r.spread(gpus[0], gpus[2], kNoNic, kNoNic, 0, path).ok()) << "one GPU between them passes on";
+  const Status s = r.spread(gpus[0], gpus[3], kNoNic, kNoNic, 0, path);
+  ASSERT_FALSE(s.ok());
+  EXPECT_EQ(s.error().code, ErrorCode::kUnreachable);
+  EXPECT_NE(s.error().message.find("no live path from node0.gpu0 to node0.gpu3: they are 3 links apart"),
+            std::string::npos)
+      << s.error().message;
+}
+
 TEST(Placement, SharesTwoEquallyNearNicsBetweenTwoGpus) {
   const topology::Topology t = small_cluster(2).seal();
   const Router r(t, topology::RoutingPolicy::kStatic);

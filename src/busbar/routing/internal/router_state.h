@@ -67,12 +67,7 @@ struct Router::State {
                    topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out);
   Status spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
                 const Crossing& how, std::vector<LinkShare>& out);
-  Error unreachable(topology::DeviceId from, topology::DeviceId to) const {
-    return Error{ErrorCode::kUnreachable,
-                 fmt::format("no live path from {} to {}; check failed links and the fabric", topology.name(from),
-                             topology.name(to)),
-                 {}};
-  }
+  Error unreachable(topology::DeviceId from, topology::DeviceId to) const;
 };
 
 }  // namespace busbar::routing
