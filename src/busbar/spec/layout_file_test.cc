@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "busbar/spec/framework.h"
+
 namespace busbar::spec {
 namespace {
 
@@ -62,6 +66,54 @@ TEST(LayoutFile, FlagsSayWhatIsTrainedOverTheFile) {
   EXPECT_EQ(apply_flags(flags, l).error().where.path, "--documents");
   flags.trained = {.lora_rank = 16, .lora_targets = "q_proj,wq"};
   EXPECT_EQ(apply_flags(flags, l).error().where.path, "--lora-targets");
+}
+
+/// What a framework changes of a layout is named by the keys of a file.
+TEST(LayoutFile, EveryKeyThatAFrameworkMaySetIsNamedWhereItDiffers) {
+  const std::pair<const char*, const char*> keys[] = {{"recompute", "full"},
+                                                      {"recompute_every", "2"},
+                                                      {"recompute_layers", "3"},
+                                                      {"early_stop", "true"},
+                                                      {"offload.activations", "true"},
+                                                      {"stage_buffers", "true"},
+                                                      {"attention", "unfused"},
+                                                      {"loss", "fused"},
+                                                      {"context", "all_gather"},
+                                                      {"gradient_bytes", "2"},
+                                                      {"accumulate_gradients", "true"},
+                                                      {"whole_tensors", "true"},
+                                                      {"bucket_million_parameters", "7"},
+                                                      {"overlap.grad_reduce", "false"},
+                                                      {"overlap.param_gather", "false"},
+                                                      {"overlap.p2p", "false"},
+                                                      {"overlap.tp", "true"},
+                                                      {"overlap.ep", "0.5"},
+                                                      {"overlap.ep", "auto"},
+                                                      {"overlap.shared_experts", "true"},
+                                                      {"expert_exchange", "per_node"},
+                                                      {"expert_kernels", "deepep"},
+                                                      {"expert_capacity", "1.25"},
+                                                      {"expert_masks", "true"},
+                                                      {"fused_experts", "true"},
+                                                      {"expert_launch", "5us"},
+                                                      {"kernel_time", "1.1"}};
+  const workload::LayoutSpec usual = layout_of("{}").value();
+  EXPECT_EQ(layout_changes(usual, usual), "");
+  for (const auto& [key, value] : keys) {
+    const std::string name = key;
+    const std::size_t dot = name.find('.');
+    const std::string text = dot == std::string::npos
+                                 ? "{" + name + ": " + value + "}"
+                                 : "{" + name.substr(0, dot) + ": {" + name.substr(dot + 1) + ": " + value + "}}";
+    auto set = layout_of(text.c_str());
+    bool given = true;
+    if (!set.ok() || layout_changes(usual, *set).empty()) given = false;
+    EXPECT_TRUE(given) << text << (set.ok() ? "" : ": " + set.error().text());
+    if (!given) continue;
+    const std::string said = layout_changes(usual, *set);
+    EXPECT_EQ(said.find(name), 0u) << said << " of " << text;
+    EXPECT_EQ(said.find(','), std::string::npos) << said << " of " << text << ": one key and no other";
+  }
 }
 
 }  // namespace
