@@ -91,6 +91,27 @@ TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8H100) {
   for (std::uint32_t h = 0; h < 8; ++h) EXPECT_EQ(heads[h], (std::vector<std::uint32_t>{h, h + 8}));
 }
 
+TEST(NcclComm, GpusWithoutNvlinkHaveTwoChannelsBetweenThem) {
+  TestNode pcie;
+  pcie.nvlinks = 0;
+  NcclSettings settings;
+  settings.min_channels = 8;
+  const NcclComm comm = comm_of(nccl_machine(pcie, 1), settings);
+  EXPECT_EQ(comm.p2p_channels, 8u);
+  EXPECT_EQ(comm.p2p_channels_per_peer, 2u);
+}
+
+TEST(NcclComm, AGpuListsEachOfItsNicsOnce) {
+  TestNode two;
+  two.nics_per_switch = 2;
+  const NcclComm comm = comm_of(nccl_machine(two, 2), rails({2, 27}));
+  for (std::uint32_t g = 0; g < 8; ++g) {
+    const std::vector<std::uint32_t> nets = local_nets(comm.shapes.front().system, g);
+    EXPECT_EQ(nets.size(), 2u) << g;
+    EXPECT_EQ(std::set<std::uint32_t>(nets.begin(), nets.end()).size(), nets.size()) << g;
+  }
+}
+
 /// Devices 0 to 3 and 8 to 11 carry the rails; 4 to 7 carry none.
 TEST(NcclOracle, RingsTreesNicsAndProxiesEqualALogOfTwoNodesOf8B200) {
   TestNode b200;

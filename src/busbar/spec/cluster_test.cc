@@ -417,5 +417,16 @@ TEST(Cluster, ServersOfSeveralKindsShareAFabric) {
   EXPECT_FALSE(uneven.ok() && uneven->topology.gpus().size() != 12);
 }
 
+TEST(Cluster, SaysHowNicsAreWiredOnlyWhereThereAreSeveralLeaves) {
+  const auto wiring = [](const std::string& kind, int nodes) {
+    const std::string text =
+        "{node: dgx-h100, nodes: " + std::to_string(nodes) + ", fabric: {network: infiniband-ndr, kind: " + kind + "}}";
+    return load_cluster(text).value().fabric.wiring;
+  };
+  EXPECT_EQ(wiring("rail-optimised", 64), "by-rail");
+  EXPECT_EQ(wiring("leaf-spine", 64), "by-node");
+  EXPECT_EQ(wiring("leaf-spine", 2), "") << "one leaf";
+}
+
 }  // namespace
 }  // namespace busbar::spec
