@@ -87,6 +87,21 @@ class Commands(unittest.TestCase):
                 self.assertAlmostEqual(hour["bought_low_usd"] * step["gpus"] * step["step_time_s"] / 3600,
                                        training["per_step"]["usd_low"])
 
+    def test_what_would_make_a_step_shorter_does(self):
+        flags = set()
+        for given in ({"--tp": "2", "--pp": "4"}, {"--tp": "4", "--zero": "3"}, {"--pp": "4", "--vpp": "2", "--micro-batch": "2"}):
+            def step(changed, *more):
+                words = [word for pair in {**given, **changed}.items() for word in pair]
+                return run(["train", "dgx-h100:4", "llama3-8b", "--global-batch", "64", *words, *more])
+            for lever in step({}, "--explain")["levers"]:
+                if lever["flag"]:
+                    with self.subTest(given=given, flag=lever["flag"]):
+                        name, value = shlex.split(lever["flag"])
+                        answer = step({}, name, value) if name == "--set" else step({name: value})
+                        self.assertEqual(answer["step_time_s"], lever["step_time_s"])
+                        flags.add(lever["flag"].split()[-1].split("=")[0])
+        self.assertGreater(len(flags), 5)
+
     def test_rows_of_validate(self):
         rows = run(["validate", "data/measured/collectives.csv"])["rows"]
         self.assertGreater(len(rows), 1500)

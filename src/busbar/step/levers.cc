@@ -45,7 +45,7 @@ std::vector<Setting> faster_settings(const TrainRun& run) {
   const workload::LayoutSpec& l = run.layout;
   std::vector<Setting> out;
   if (l.tp > 1 && !l.overlap.tp && l.sequence_parallel)
-    out.push_back({"overlap TP with GEMMs", "--set layout.overlap_tp=true",
+    out.push_back({"overlap TP with GEMMs", "--set layout.overlap.tp=true",
                    [](workload::LayoutSpec& o) { o.overlap.tp = true; }});
   if (l.recomputation.kind != workload::Recompute::kNone)
     out.push_back({"no recomputation", "--recompute none",
