@@ -202,7 +202,7 @@ TEST(Step, FreeCommunicationIsNeverExposed) {
 struct HandMade {
   program::Program p;
   HandMade() {
-    p.labels = {"work"};
+    p.labels = {"work", "exchange"};
     p.roles = {{"a", {"compute", "tp"}, {}}, {"b", {"compute", "pp"}, {}}};
     program::CollectiveCall call;
     call.bytes = Bytes{1};
@@ -216,7 +216,7 @@ struct HandMade {
     op.stream = stream;
     op.role = program::RoleId{role};
     op.duration = d;
-    if (op.kind == program::OpKind::kCollective) op.call = program::CallId{0};
+    if (op.kind == program::OpKind::kCollective) op.call = program::CallId{0}, op.label = 1;
     p.ops.push_back(op);
     for (const program::OpId a : after) p.deps.values.push_back(a);
     p.deps.close_row();
@@ -266,6 +266,7 @@ TEST(Step, GapsAreAttributedToTheirCause) {
   EXPECT_EQ(r.breakdown.bubble, Duration::us(50));
   EXPECT_EQ(r.breakdown.exposed_pp, Duration::us(7));
   EXPECT_EQ(r.calls.at(0).exposed, Duration::us(7));
+  EXPECT_EQ(r.calls.at(0).label, 1u) << "as its operation is called";
   EXPECT_EQ(r.critical_time, (std::vector<Duration>{Duration::us(57), Duration::us(60)}));
 }
 
