@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "busbar/base/quantity.h"
@@ -42,24 +43,16 @@ Result<std::string> preset_at(const YamlNode& node, const std::string& word, Byt
                                          comma_list(rates)));
 }
 
-Result<std::vector<std::string>> read_settings(const YamlNode& node) {
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    BUSBAR_ASSIGN(std::string set, node.item(i).as_string());
-    out.push_back(std::move(set));
-  }
-  return out;
-}
+Result<std::string> read_setting(const YamlNode& node) { return node.as_string(); }
 
-Result<std::vector<PacketCause>> read_causes(const YamlNode& node) {
-  std::vector<PacketCause> out(node.size());
-  for (std::size_t i = 0; i < node.size(); ++i) {
-    MapReader r(node.item(i));
-    r.required("name", &YamlNode::as_string, out[i].name);
-    r.required("title", &YamlNode::as_string, out[i].title);
-    r.required("set", read_settings, out[i].set);
-    BUSBAR_RETURN_IF_ERROR(r.finish());
-  }
+Result<PacketCause> read_cause(const YamlNode& node) {
+  PacketCause out;
+  MapReader r(node);
+  r.required("name", &YamlNode::as_string, out.name);
+  r.required("title", &YamlNode::as_string, out.title);
+  const YamlNode set = r.required("set");
+  BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_RETURN_IF_ERROR(read_items(set, &read_setting, out.set));
   return out;
 }
 
@@ -68,10 +61,12 @@ Result<FabricPackets> read_packets(const YamlNode& node) {
   MapReader r(node);
   r.required("transport", &YamlNode::as_string, out.transport);
   r.required("paths", &YamlNode::as_string, out.paths);
-  r.required("set", read_settings, out.set);
-  r.optional("causes", read_causes, out.causes);
+  const YamlNode set = r.required("set");
+  const std::optional<YamlNode> causes = r.optional("causes");
   r.required("source", &YamlNode::as_string, out.source);
   BUSBAR_RETURN_IF_ERROR(r.finish());
+  BUSBAR_RETURN_IF_ERROR(read_items(set, &read_setting, out.set));
+  if (causes) BUSBAR_RETURN_IF_ERROR(read_items(*causes, &read_cause, out.causes));
   return out;
 }
 
