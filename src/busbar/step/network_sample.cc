@@ -61,42 +61,42 @@ struct Connection {
   std::uint64_t bytes = 0;
 };
 
-/// Calls f(Connection) for all that groups of a call send each other over NICs, from or to the servers marked.
+/// What the groups of a call send each other over NICs.
 class Connections {
  public:
-  Connections(const predict::Predictor& machine, const program::CollectiveCall& part, const collectives::Schedule& s,
-              const std::vector<bool>& servers)
-      : router_(machine.router()), placement_(machine.placement()), part_(part), s_(s), servers_(servers) {
-    count_edges();
+  Connections(const predict::Predictor& machine, const program::CollectiveCall& part, const collectives::Schedule& s)
+      : router_(machine.router()), placement_(machine.placement()), part_(part) {
+    count_edges(s);
   }
 
+  /// Calls f(Connection) for all from or to the servers marked.
   template <typename F>
-  void for_each(F f) {
+  void for_each(const std::vector<bool>& servers, F f) {
     for (std::uint32_t g = 0; g < part_.groups.groups(); ++g)
-      for (const auto& [edge, bytes] : edges_) cross(g, edge, bytes, f);
+      for (const auto& [edge, bytes] : edges_) cross(servers, g, edge, bytes, f);
   }
 
  private:
   using Edge = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // channel, source and destination in a group
 
-  void count_edges() {
-    const double chunk = static_cast<double>(count(part_.bytes)) / s_.chunks_per_buffer();
-    const std::uint32_t per_order = std::max(1u, s_.traits.channels_per_order);
-    for (const collectives::Phase& phase : s_.phases)
-      for (std::uint32_t g = 0; g < s_.families[phase.family].groups() && !collectives::uses_hub(phase.pattern); ++g)
-        collectives::for_each_edge(s_, phase, g, [&](std::uint32_t a, std::uint32_t b, std::uint64_t chunks) {
-          if (a < s_.ranks && b < s_.ranks)
+  void count_edges(const collectives::Schedule& s) {
+    const double chunk = static_cast<double>(count(part_.bytes)) / s.chunks_per_buffer();
+    const std::uint32_t per_order = std::max(1u, s.traits.channels_per_order);
+    for (const collectives::Phase& phase : s.phases)
+      for (std::uint32_t g = 0; g < s.families[phase.family].groups() && !collectives::uses_hub(phase.pattern); ++g)
+        collectives::for_each_edge(s, phase, g, [&](std::uint32_t a, std::uint32_t b, std::uint64_t chunks) {
+          if (a < s.ranks && b < s.ranks)
             edges_[{phase.channel / per_order, a, b}] += chunk * static_cast<double>(chunks);
         });
   }
 
   template <typename F>
-  void cross(std::uint32_t group, const Edge& edge, double bytes, F f) {
+  void cross(const std::vector<bool>& servers, std::uint32_t group, const Edge& edge, double bytes, F f) {
     const topology::Topology& t = router_.topology();
     const auto [channel, src, dst] = edge;
     const std::uint32_t a = part_.groups.actor(group, src), b = part_.groups.actor(group, dst);
     const topology::BlockId from = t.block_of(placement_.gpu(a)), to = t.block_of(placement_.gpu(b));
-    if (from == to || (!servers_[index(from)] && !servers_[index(to)])) return;
+    if (from == to || (!servers[index(from)] && !servers[index(to)])) return;
     ways_.assign(1, {placement_.gpu(a), placement_.nic(a, channel), placement_.nic(b, channel)});
     lowering::find_crossings(router_, placement_, part_.nics.get(), a, b, channel, ways_);
     for (const lowering::Crossing& way : ways_)
@@ -107,8 +107,6 @@ class Connections {
   const routing::Router& router_;
   const routing::Placement& placement_;
   const program::CollectiveCall& part_;
-  const collectives::Schedule& s_;
-  const std::vector<bool>& servers_;
   std::map<Edge, double> edges_;
   std::vector<lowering::Crossing> ways_;
 };
@@ -137,13 +135,14 @@ class Sampler {
     const DeviceId nic = machine_.placement().nic(0, 0);
     if (calls_.empty() || nic == kNone<DeviceId> || leaves_.of(nic) == kNone<DeviceId>)
       return std::optional<NetworkSample>();
+    BUSBAR_RETURN_IF_ERROR(connect());
     chosen_ = {leaves_.of(nic)};
-    BUSBAR_RETURN_IF_ERROR(collect());
+    collect();
     while (!neighbours_.empty() && crossing_ < kEnoughConnections && chosen_.size() < kMostLeaves) {
       const auto most = std::max_element(neighbours_.begin(), neighbours_.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
       chosen_.push_back(most->first);
-      BUSBAR_RETURN_IF_ERROR(collect());
+      collect();
     }
     if (taken_.empty()) return std::optional<NetworkSample>();
     take_those_that_meet();
@@ -153,19 +152,23 @@ class Sampler {
  private:
   bool is_chosen(DeviceId leaf) const { return std::find(chosen_.begin(), chosen_.end(), leaf) != chosen_.end(); }
 
-  /// The connections of the chosen leaves, and how many of them each other leaf has.
-  Status collect() {
-    taken_.clear();
-    neighbours_.clear();
-    crossing_ = 0;
-    const std::vector<bool> servers = leaves_.servers_on(machine_.cluster().topology, chosen_);
+  Status connect() {
     for (const program::CollectiveCall* call : calls_)
       for (const program::CollectiveCall& part : program::parts_of(*call)) {
         BUSBAR_ASSIGN(const collectives::Schedule s,
                       packet::schedule_of(part, machine_.cluster().topology, machine_.placement()));
-        Connections(machine_, part, s, servers).for_each([&](const Connection& c) { take(c); });
+        all_.emplace_back(machine_, part, s);
       }
     return {};
+  }
+
+  /// The connections of the chosen leaves, and how many of them each other leaf has.
+  void collect() {
+    taken_.clear();
+    neighbours_.clear();
+    crossing_ = 0;
+    const std::vector<bool> servers = leaves_.servers_on(machine_.cluster().topology, chosen_);
+    for (Connections& one : all_) one.for_each(servers, [&](const Connection& c) { take(c); });
   }
 
   void take(const Connection& c) {
@@ -223,6 +226,7 @@ class Sampler {
   const predict::Predictor& machine_;
   const Leaves leaves_;
   std::span<const program::CollectiveCall* const> calls_;
+  std::vector<Connections> all_;  ///< of the calls' parts
   std::vector<DeviceId> chosen_;
   std::vector<Connection> taken_;
   std::uint32_t crossing_ = 0;
