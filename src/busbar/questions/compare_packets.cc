@@ -121,7 +121,8 @@ Result<PacketTimes> send_packets(const spec::FabricPackets& how, step::TrainRun&
   out.low_s = std::min(whole.step_time.in_s(), lucky.step_time.in_s());
   out.high_s = std::max(whole.step_time.in_s(), unlucky.step_time.in_s());
   share_causes(how, steps, out);
-  step::set_step(std::move(whole), run);
+  run.step = std::move(whole);
+  step::rate_step(run);
   return out;
 }
 

@@ -107,12 +107,4 @@ Result<StepResult> slowed_step(const TrainRun& run, const Slowdowns& slowdowns, 
   return step_of(run, program);
 }
 
-void set_step(StepResult step, TrainRun& run) {
-  run.step = std::move(step);
-  const std::uint32_t gpus = run.gpus_with_spares(run.layout.ranks());
-  run.metrics =
-      step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s, gpus);
-  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour, gpus);
-}
-
 }  // namespace busbar::step

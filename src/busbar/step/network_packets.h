@@ -32,7 +32,5 @@ Result<std::vector<Slowdowns>> network_slowdowns(const predict::Predictor& machi
 
 /// The step whose calls between servers take so many times as long, by purpose.
 Result<StepResult> slowed_step(const TrainRun& run, const Slowdowns& slowdowns, double PurposeSlowdown::*factor);
-/// Makes `step` the step of the run, with what follows from it.
-void set_step(StepResult step, TrainRun& run);
 
 }  // namespace busbar::step

@@ -376,6 +376,13 @@ Result<TrainRun> load_train(spec::Scenario scenario, const TrainAsk& ask) {
   return run;
 }
 
+void rate_step(TrainRun& run) {
+  const std::uint32_t gpus = run.gpus_with_spares(run.layout.ranks());
+  run.metrics =
+      step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s, gpus);
+  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour, gpus);
+}
+
 Status predict_train(TrainRun& run, const TrainAsk& ask) {
   const StepRunner runner(run);
   BUSBAR_ASSIGN(run.program, runner.program(run.layout));
@@ -396,10 +403,7 @@ Status predict_train(TrainRun& run, const TrainAsk& ask) {
   run.memory_capacity = topology::gpu_memory(run.cluster().topology);
   if (const Status fits = workload::check_fits(run.memory, run.memory_capacity); !fits.ok())
     run.does_not_fit = fits.error();
-  const std::uint32_t gpus = run.gpus_with_spares(run.layout.ranks());
-  run.metrics =
-      step_metrics(run.scenario.model, run.layout, run.step.step_time, run.kernels.bf16.peak_flops_per_s, gpus);
-  run.cost = step_cost(run.layout, run.step.step_time, run.cluster().usd_per_gpu_hour, gpus);
+  rate_step(run);
   if (ask.scaling) run.scaling_efficiency = 1;
   if (ask.scaling && run.layout.dp > 1) {
     const workload::LayoutSpec one = workload::single_replica(run.layout);

@@ -113,6 +113,8 @@ Result<TrainRun> open_train(spec::Scenario scenario, const TrainAsk& ask);
 Result<TrainRun> load_train(spec::Scenario scenario, const TrainAsk& ask);
 /// Simulates the loaded step and fills in the rest of `run`. Memory that does not fit is a result, not an error.
 Status predict_train(TrainRun& run, const TrainAsk& ask);
+/// Fills in the metrics and the cost that follow from run.step.
+void rate_step(TrainRun& run);
 
 /// The step with other link rates, or in another layout of the same ranks; on fluids. It varies as that of the run.
 Result<Duration> step_if(const TrainRun& run, const lowering::WhatIf& change);
