@@ -1,10 +1,10 @@
 #include "busbar/packet/internal/wiring.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "busbar/routing/no_path.h"
 
 namespace busbar::packet {
 namespace {
@@ -164,10 +164,7 @@ Status Wiring::add_leg(const std::vector<routing::LinkShare>& path, topology::De
   const std::uint32_t home = node_of(from);
   const auto first = std::find_if(inner.begin(), inner.end(), [&](const Inner& i) { return i.node == home; });
   if (first == inner.end() || first->wires.empty()) {
-    return Error{ErrorCode::kUnreachable,
-                 fmt::format("no live path from {} to {}; check failed links and the fabric", topology_.name(from),
-                             topology_.name(to)),
-                 {}};
+    return routing::no_path(topology_, from, to);
   }
   leg.outlet = outlet_of(first->wires);
   leg.inner = static_cast<std::uint32_t>(inner_.size());

@@ -1,13 +1,12 @@
 // The state of Router, shared by router.cc (shortest ways) and router_detours.cc. Private to routing.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <optional>
 #include <unordered_map>
 
 #include "busbar/routing/fabric_table.h"
 #include "busbar/routing/internal/block_routes.h"
+#include "busbar/routing/no_path.h"
 #include "busbar/routing/router.h"
 
 namespace busbar::routing {
@@ -67,7 +66,7 @@ struct Router::State {
                    topology::DeviceId nic_to, const Crossing& how, std::vector<LinkShare>& out);
   Status spread(topology::DeviceId from, topology::DeviceId to, topology::DeviceId nic_from, topology::DeviceId nic_to,
                 const Crossing& how, std::vector<LinkShare>& out);
-  Error unreachable(topology::DeviceId from, topology::DeviceId to) const;
+  Error unreachable(topology::DeviceId from, topology::DeviceId to) const { return no_path(topology, from, to); }
 };
 
 }  // namespace busbar::routing

@@ -1,11 +1,10 @@
-// Why there is no path between two devices.
+#include "busbar/routing/no_path.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
-
-#include "busbar/routing/internal/router_state.h"
 
 namespace busbar::routing {
 namespace {
@@ -29,10 +28,9 @@ std::uint32_t links_apart(const topology::Topology& t, topology::DeviceId from, 
 
 }  // namespace
 
-Error Router::State::unreachable(topology::DeviceId from, topology::DeviceId to) const {
-  const bool one_server = topology.block_of(from) == topology.block_of(to);
-  const std::uint32_t apart = one_server ? links_apart(topology, from, to) : 0;
-  const std::string pair = fmt::format("no live path from {} to {}", topology.name(from), topology.name(to));
+Error no_path(const topology::Topology& t, topology::DeviceId from, topology::DeviceId to) {
+  const std::uint32_t apart = t.block_of(from) == t.block_of(to) ? links_apart(t, from, to) : 0;
+  const std::string pair = fmt::format("no live path from {} to {}", t.name(from), t.name(to));
   if (apart == 0) return Error{ErrorCode::kUnreachable, pair + "; check failed links and the fabric", {}};
   return Error{ErrorCode::kUnreachable,
                fmt::format("{}: they are {} links apart, and what GPUs send over such links only one GPU between them "
